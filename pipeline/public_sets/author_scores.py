@@ -149,7 +149,7 @@ def score_set(
     check_set_name(set_name)
     if len(items) != len(parsed) or (confidence is not None and len(confidence) != len(items)):
         raise ValueError("the numbers of items, readings and confidences differ")
-    _check_details(set_name, items)
+    check_details(set_name, items)
     if not items:
         return {}
     if set_name == "VizWiz":
@@ -157,7 +157,12 @@ def score_set(
     return score_rgqa(items, parsed, confidence) if set_name == "RGQA" else _SCORERS[set_name](items, parsed)
 
 
-def _check_details(set_name: str, items: Sequence[SetItem]) -> None:
+def check_details(set_name: str, items: Sequence[SetItem]) -> None:
+    """Check that items have the details that the prompts and scores of a set need.
+
+    Raises:
+        UserError: Details are missing, or have values that the set does not know.
+    """
     problems = Problems(set_name)
     for name in REQUIRED_DETAILS.get(set_name, ()):
         known = _KNOWN_VALUES.get((set_name, name))

@@ -48,7 +48,9 @@ def read_mm_upd(source: RowSource, files: Sequence[str]) -> list[SetItem]:
     items = []
     for row, detail in enumerate(details):
         kind, index, answer = detail["type"], detail["index"], read_optional_text(detail.get("answer"))
-        named = MM_UPD_NAME.search(files[row].lower())
+        # The file name counts more than the folders.
+        matches = [*MM_UPD_NAME.finditer(files[row].lower())][::-1]
+        named = next((one for one in matches if one[2]), matches[0] if matches else None)
         upd_type, setting = (named[1], _QUESTION_TYPES.get(named[2] or "", "base")) if named else ("", "")
         options = {letter: read_optional_text(columns[letter][row]) for letter in letters}
         items.append(
@@ -111,7 +113,7 @@ def open_tubench(folder: Path) -> RowSource:
                     records.append(
                         record | {"part": part.name, "image": str(image.relative_to(folder)) if image else ""}
                     )
-            except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+            except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
                 problems.add(
                     str(place.relative_to(folder)),
                     f"not as TUBench stores a question ({type(error).__name__}: {error})",

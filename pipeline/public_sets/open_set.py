@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import Problems, UserError, collect_errors, join_examples
 from pipeline.core.table_reader import format_row_numbers
+from pipeline.public_sets.author_scores import check_details
 from pipeline.public_sets.items import SetItem
 from pipeline.public_sets.multiple_choice_sets import find_tubench_parts, open_tubench
 from pipeline.public_sets.registry import KNOWN_SETS, KnownSet, detect_set, file_names
@@ -307,16 +308,26 @@ def check_items(path: Path, known: KnownSet, items: Sequence[SetItem]) -> None:
         )
     if known.answer_kinds == ("letter",):
         report(find(lambda item: len(item.options) < 2), "fewer than two options")
-        report(
-            find(lambda item: item.is_answerable and item.answers and item.answers[0] not in item.options),
-            "the answer is not the letter of an option",
-        )
     if known.label.__name__ == "label_unanswerable":
         report(
             find(lambda item: item.is_answerable is None),
             "it is missing or unknown whether the question has an answer",
         )
+    report(
+        find(
+            lambda item: (
+                "letter" in known.answer_kinds
+                and item.options
+                and item.is_answerable
+                and item.answers
+                and item.answers[0] not in item.options
+            )
+        ),
+        "the answer is not the letter of an option",
+    )
     for name, advice in known.required_details.items():
         if any(not item.details.get(name) for item in items):
             problems.add(name, advice)
     problems.raise_if_any()
+    # Otherwise a fault would be found only after all questions have been asked.
+    check_details(known.set_name, items)

@@ -171,7 +171,8 @@ KNOWN_SETS: tuple[KnownSet, ...] = (
         read_pope,
         "YanNeu/RePOPE 1080bdf, README.md (the format of POPE)",
         **_YES_NO,
-        file_pattern="repope",
+        # The file name counts more than the folders: POPE's files may lie in a folder `repope`.
+        file_pattern=r"repope(?!.*(?<!re)pope)",
         files="`coco_repope_{adversarial,popular,random}.json`, and COCO's val2014 images",
     ),
     KnownSet(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import tempfile
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Any
@@ -98,7 +100,7 @@ def find_files(folder: Path, names: Collection[str]) -> dict[str, Path]:
         The file of each name that was found.
 
     Raises:
-        UserError: There is no such folder.
+        UserError: There is no such folder, or one file would be the image of several names.
     """
     if not folder.is_dir():
         raise UserError(f"--images {folder}: no such folder")
@@ -110,7 +112,7 @@ def find_files(folder: Path, names: Collection[str]) -> dict[str, Path]:
             for start in range(len(parts))
             if ".." not in parts and parts[0] != "/"
         )
-        if path := next((path for path in paths if path.is_file()), None):
+        if path := next(filter(_is_file, paths), None):
             found[name] = path
     if left := set(names) - found.keys():
         by_stem = find_image_files(folder)[0]
@@ -120,4 +122,33 @@ def find_files(folder: Path, names: Collection[str]) -> dict[str, Path]:
         for name in left:
             if path := by_stem.get(name) or by_stem.get(PurePosixPath(name).stem) or by_number.get(name):
                 found[name] = path
+    names_of = defaultdict[Path, list[str]](list)
+    for name in sorted(found):
+        names_of[found[name]].append(name)
+    if clashes := [same for same in names_of.values() if _are_different_images(same)]:
+        raise UserError(
+            f"{folder}: {format_count(len(clashes), 'file')} would be the image of several names: {join_examples(clashes[0])}. Name the"
+            " folder that has all of them with --images"
+        )
     return found
+
+
+def _are_different_images(names: Sequence[str]) -> bool:
+    """Return whether names cannot be those of one image, because their folders differ.
+
+    >>> _are_different_images(["VD/1.png", "VS/1.png"]), _are_different_images(["1", "VD/1.png"])
+    (True, False)
+    """
+    paths = [PurePosixPath(name.replace("\\", "/")).with_suffix("").parts for name in names]
+    longest = max(paths, key=len)
+    return any(parts and longest[-len(parts) :] != parts for parts in paths)
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether there is such a file. There is none with a name that is too long for the file system."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise

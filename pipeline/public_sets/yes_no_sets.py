@@ -42,6 +42,17 @@ def read_answer(value: Any) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
+def find_pope_group(file: str) -> str:
+    """Return the group that a path names, "" for none. The file name counts more than the folders.
+
+    >>> find_pope_group("popular_sets/coco_pope_random.json"), find_pope_group("random/pope.json"), find_pope_group("pope.json")
+    ('random', 'random', '')
+    """
+    places = {name: file.lower().rfind(name) for name in POPE_GROUPS}
+    last = max(places, key=lambda name: places[name])
+    return last if places[last] >= 0 else ""
+
+
 def read_pope(source: RowSource, files: Sequence[str]) -> list[SetItem]:
     """Read POPE or RePOPE: JSON Lines with question_id, image, text and label.
 
@@ -57,7 +68,7 @@ def read_pope(source: RowSource, files: Sequence[str]) -> list[SetItem]:
             normalize_value(image),
             read_text(text),
             answers=read_answer(label),
-            group=next((name for name in POPE_GROUPS if name in file.lower()), ""),
+            group=find_pope_group(file),
         )
         for number, (key, text, image, label, file) in enumerate(rows, 1)
     ]
@@ -165,7 +176,7 @@ def read_naturalbench(source: RowSource, files: Sequence[str]) -> list[SetItem]:
                 read_text(text),
                 answers=answers,
                 group=normalize_value(kind),
-                pair_id=group,
+                pair_id=normalize_value(group),
                 details={"combination": combination, "Question_Type": normalize_value(kind)},
             )
         )

@@ -113,12 +113,29 @@ def test_questions_of_mm_upd_share_a_pair_with_their_rotations_and_their_unsolva
         ("mmiasd_iasd_20240303_option.tsv", ("iasd", "option")),
         ("mmivqd_instruction.tsv", ("ivqd", "inst")),
         ("mmaad.tsv", ("aad", "base")),
+        ("mmaad_base/mmivqd_option.tsv", ("ivqd", "option")),
+        ("mmaad_option/mmaad.tsv", ("aad", "option")),
     ],
 )
 def test_the_name_of_a_file_of_mm_upd_states_kind_and_setting(tmp_path, file, expected):
+    (tmp_path / file).parent.mkdir(exist_ok=True)
     path = made.make_mm_upd(tmp_path).rename(tmp_path / file)
     details = read_public_set(path).items[0].details
     assert (details["upd_type"], details["question_type"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "group"),
+    [
+        ("popular_sets/coco_pope_random.json", "POPE", "random"),
+        ("repope/coco_pope_random.json", "POPE", "random"),
+        ("repope/random.json", "RePOPE", "random"),
+        ("pope/coco_repope_adversarial.json", "RePOPE", "adversarial"),
+    ],
+)
+def test_the_name_of_a_file_of_pope_counts_more_than_its_folders(tmp_path, file, name, group):
+    found = read_public_set(write_rows(tmp_path / file, made.pope_rows()))
+    assert (found.name, {item.group for item in found.items}) == (name, {group})
 
 
 def test_naturalbench_has_four_questions_per_row(tmp_path):
@@ -161,6 +178,19 @@ def test_images_are_found_by_path_by_name_by_stem_and_by_number(tmp_path):
     }
     found = find_files(tmp_path, [*names, "n8", "../set/n7"])
     assert {name: path.name for name, path in found.items()} == names | {"../set/n7": "n7.jpg"}
+
+
+def test_one_file_is_not_the_image_of_two_folders(tmp_path):
+    made.write_images(tmp_path, ["1.png"])
+    with pytest.raises(UserError, match="1 file would be the image of several names: VD/1.png, VS/1.png"):
+        find_files(tmp_path, ["VS/1.png", "VD/1.png"])
+    made.write_images(tmp_path / "VS", ["1.png"])
+    found = find_files(tmp_path, ["VS/1.png", "1.png"])
+    assert found == {"VS/1.png": tmp_path / "VS/1.png", "1.png": tmp_path / "1.png"}
+
+
+def test_a_name_that_no_file_system_has_is_that_of_no_image(tmp_path):
+    assert find_files(tmp_path, ["a" * 300, "a/" * 3000, "\0", "/", ""]) == {}
 
 
 @pytest.mark.parametrize(
@@ -422,6 +452,25 @@ def break_tubench(folder):
     return path
 
 
+def break_tubench_options(folder):
+    path = made.make_tubench(folder)
+    change_json(path / "UGeoQA" / "5" / "5.json", lambda row: row.update(label=9))
+    return path
+
+
+def break_tubench_types(folder):
+    path = made.make_tubench(folder)
+    for file in (path / "UTabMWP").glob("*/*.json"):
+        change_json(file, lambda row: row.update(choices={"a": 1}))
+    return path
+
+
+def break_naturalbench_types(folder):
+    path = made.make_naturalbench(folder)
+    rows = pq.read_table(path).to_pylist()
+    return write_rows(path, [row | {"Question Type": "open"} for row in rows])
+
+
 def break_gqa(folder):
     path = made.make_gqa(folder)
     change_json(path, lambda rows: rows["03"].update(answer=None))
@@ -456,6 +505,10 @@ def break_tdiuc(folder):
 
 
 FAULTS = {
+    "TUBench, options": (break_tubench_options, ["the answer is not the letter of an option"]),
+    "TUBench, types": (break_tubench_types, ["not as TUBench stores a question (AttributeError"]),
+    # Found before the first question is asked: neither the prompt nor the scores know this type.
+    "NaturalBench, types": (break_naturalbench_types, ["Expected one of yes_no, multiple_choice"]),
     "POPE": (
         lambda folder: write_rows(
             folder / "coco_pope_random.json", [row | {"label": "maybe"} for row in made.pope_rows()]
