@@ -163,7 +163,7 @@ def _read_shown_scores(folder: Path, inputs_hash: str) -> str | None:
     record = parse_json(read_bytes(path), path) if path.is_file() else None
     if not isinstance(record, dict) or not (folder / "scores.json").is_file():
         return None
-    return record["shown"] if record.get("inputs_hash") == inputs_hash else None
+    return record.get("shown") if record.get("inputs_hash") == inputs_hash else None
 
 
 def _update_plots(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -12,13 +11,10 @@ from threading import Lock
 from typing import Any
 
 from pipeline.core.errors import UserError, format_count, join_examples
-from pipeline.core.images import find_image_files
+from pipeline.core.images import add_coco_numbers, find_image_files
 from pipeline.inference.encoded_images import EncodedImages
 from pipeline.public_sets.cells import decode_image, iterate_column, normalize_value
 from pipeline.public_sets.open_set import PublicSet
-
-# COCO's files end with the number of the image in 12 digits, such as COCO_val2014_000000310196.jpg.
-COCO_NUMBER = re.compile(r"_(\d{12})$")
 
 
 class SetImages(EncodedImages):
@@ -115,12 +111,9 @@ def find_files(folder: Path, names: Collection[str]) -> dict[str, Path]:
         if path := next(filter(_is_file, paths), None):
             found[name] = path
     if left := set(names) - found.keys():
-        by_stem = find_image_files(folder)[0]
-        by_number = {
-            str(int(match[1])): path for stem, path in by_stem.items() if (match := COCO_NUMBER.search(stem))
-        }
+        by_id = add_coco_numbers(find_image_files(folder)[0])
         for name in left:
-            if path := by_stem.get(name) or by_stem.get(PurePosixPath(name).stem) or by_number.get(name):
+            if path := by_id.get(name) or by_id.get(PurePosixPath(name).stem):
                 found[name] = path
     names_of = defaultdict[Path, list[str]](list)
     for name in sorted(found):

@@ -169,11 +169,12 @@ def test_an_audit_reads_a_set_as_the_runner_does(tmp_path):
 
 def test_images_are_found_by_path_by_name_by_stem_and_by_number(tmp_path):
     made.write_images(tmp_path / "a" / "VD", ["0.png"])
-    made.write_images(tmp_path, ["n7.jpg", "COCO_val2014_000000000042.jpg"])
+    made.write_images(tmp_path, ["n7.jpg", "COCO_val2014_000000000042.jpg", "000000000043.jpg"])
     names = {
         "./x/a/VD/0.png": "0.png",
         "n7": "n7.jpg",
         "42": "COCO_val2014_000000000042.jpg",
+        "43": "000000000043.jpg",
         "n7.jpg": "n7.jpg",
     }
     found = find_files(tmp_path, [*names, "n8", "../set/n7"])

@@ -12,7 +12,12 @@ from scipy.stats import kendalltau
 from pipeline.cli import run
 from pipeline.cli.leaderboard import write_leaderboard
 from pipeline.core.errors import UserError
-from pipeline.scoring.leaderboard.several_sets import SetColumn, build_set_leaderboard, render_set_markdown
+from pipeline.scoring.leaderboard.several_sets import (
+    SetColumn,
+    build_set_leaderboard,
+    render_set_csv,
+    render_set_markdown,
+)
 from tests.http_server import serving
 from tests.inference.small_server import make_release
 from tests.public_sets import made_public_sets as made
@@ -60,6 +65,13 @@ def test_a_set_without_all_models_is_shown_but_not_ranked():
 def test_an_undefined_score_is_the_last():
     board = build_set_leaderboard([column("one", math.nan, 0.5, 0.1)])
     assert board.mean_ranks["a"].value == 3 and "| a | 3.00 [3.00, 3.00] | - |" in render_set_markdown(board)
+
+
+def test_names_of_models_are_escaped():
+    board = build_set_leaderboard([SetColumn("one", "f1", 1, 9, {"=a|b": np.array([0.5, 0.5])})])
+    assert "\\|b | 0.500" in render_set_markdown(board)
+    (row,) = csv.DictReader(render_set_csv(board).splitlines())
+    assert row["model"] == "'=a|b"
 
 
 # Runs

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.benchmark.release.parquet_table import make_row_groups
 from pipeline.core.atomic_files import atomic_write, write_text
+from pipeline.core.images import detect_file_media_type
 from pipeline.core.records import ImageRecord, Item
 from pipeline.inference.prompts import PROMPTS, UNANSWERABLE
 
@@ -32,7 +33,6 @@ HUB_COLUMNS = {
     "target": f'the answer, or "{UNANSWERABLE}" if the question has none',
     "image": "the image as a data URI",
 }
-MEDIA_TYPES = {".png": "image/png", ".gif": "image/gif", ".webp": "image/webp", ".bmp": "image/bmp"}
 
 
 def write_hub_evaluation(
@@ -85,8 +85,8 @@ def write_hub_evaluation(
 
 
 def make_data_uri(path: Path) -> str:
-    """Return an image file as a data URI."""
-    media_type = MEDIA_TYPES.get(path.suffix.lower(), "image/jpeg")
+    """Return an image file as a data URI. The content states the media type, because a suffix may be wrong."""
+    media_type = detect_file_media_type(path) or "image/jpeg"
     return f"data:{media_type};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 from pipeline.benchmark.release.hub_evaluation import HUB_TASK
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import UserError, collect_errors
+from pipeline.core.errors import UserError, collect_errors, format_count
 from pipeline.inference.prompts import UNANSWERABLE
 from pipeline.scoring.benchmark_reader import read_benchmark, read_release_name
 from pipeline.scoring.input_validation import parse_json, parse_json_lines, read_bytes
@@ -107,6 +107,10 @@ def export_results(
     for folder in folders:
         with collect_errors(problems):
             run = read_finished_run(folder)
+            if run.record.get("public_set"):
+                raise UserError(
+                    f"{folder}: a run on the public set {run.record['public_set']}; only runs on releases can be exported"
+                )
             source = release or Path(str(run.record["release_path"]))
             about = read_release_name(source)
             benchmark = re.sub(r"[^\w.-]+", "-", about.title.lower()).strip("-")
@@ -116,7 +120,9 @@ def export_results(
             place = out / "data" / benchmark / _file_name(developer) / _file_name(name)
             files[place / f"{name_by_content}.json"] = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
             if publisher.hub_name:
-                accuracy, count = measure_hub_accuracy(read_benchmark(source).subsets.values(), run.replies)
+                subsets = read_benchmark(source).subsets.values()
+                _check_that_all_were_asked(run, subsets)
+                accuracy, count = measure_hub_accuracy(subsets, run.replies)
                 path = out / "eval_results" / f"{_file_name(run.model)}.yaml"
                 if path in files:
                     problems.append(f"{folder}: another run of {run.model} was given; export one of them")
@@ -169,15 +175,34 @@ def measure_hub_accuracy(subsets: Iterable[Items], replies: Mapping[str, str]) -
     Returns:
         The proportion in [0, 1], NaN without questions, and the number of questions.
     """
-    asked: dict[tuple[str, str], BenchmarkItem] = {}
+    asked = _list_test_questions(subsets)
+    right = sum(is_exact_match(replies.get(item.id, ""), [*item.answers] or [UNANSWERABLE]) for item in asked)
+    return (right / len(asked) if asked else float("nan")), len(asked)
+
+
+def _list_test_questions(subsets: Iterable[Items]) -> list[BenchmarkItem]:
+    """Return the first item of each distinct question of split `test`."""
+    found: dict[tuple[str, str], BenchmarkItem] = {}
     for items in subsets:
         for item in items:
             if item.split in ("test", ""):
-                asked.setdefault((item.image, item.question_text), item)
-    right = sum(
-        is_exact_match(replies.get(item.id, ""), [*item.answers] or [UNANSWERABLE]) for item in asked.values()
-    )
-    return (right / len(asked) if asked else float("nan")), len(asked)
+                found.setdefault((item.image, item.question_text), item)
+    return list(found.values())
+
+
+def _check_that_all_were_asked(run: FinishedRun, subsets: Iterable[Items]) -> None:
+    """Check that a run has asked all test questions. Those that it has not asked would count as wrong.
+
+    Raises:
+        UserError: More questions have no reply than the run states failures.
+    """
+    questions = _list_test_questions(subsets)
+    unanswered = sum(item.id not in run.replies for item in questions)
+    if unanswered > len(run.record.get("failures") or ()):
+        raise UserError(
+            f"{run.folder}: {unanswered:,} of {format_count(len(questions), 'test question')} were not asked, so that the score of"
+            " eval.yaml is not known. Run all of them (without --limit, --subset and --split validation), or leave out --hub-name"
+        )
 
 
 def is_exact_match(reply: str, targets: Sequence[str]) -> bool:
@@ -301,7 +326,10 @@ def _make_result(
     """Return one score of one subset."""
     source: dict[str, Any] = {"dataset_name": title, "source_type": "other"}
     if publisher.hub_name:
-        source |= {"source_type": "hf_dataset", "hf_repo": publisher.hub_name, "hf_split": "test"}
+        source |= {"source_type": "hf_dataset", "hf_repo": publisher.hub_name}
+        # The split "all" is no split of the data set.
+        if (split := run.record.get("split", "test")) != "all":
+            source["hf_split"] = split
         source["samples_number"] = counts["aqs"] + counts["uqs"]
     if publisher.hub_revision:
         source["additional_details"] = {"revision": publisher.hub_revision}

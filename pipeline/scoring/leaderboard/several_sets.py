@@ -157,15 +157,17 @@ def _score_cell(column: SetColumn, model: str) -> str:
 
 def render_set_markdown(board: SetLeaderboard) -> str:
     """Format a leaderboard over several benchmarks in Markdown."""
+    from pipeline.core.rendering import escape_markdown
+
     head = [
         "model",
         *(["mean rank"] if board.mean_ranks else []),
-        *(f"{one.name}: {one.score}" for one in board.columns),
+        *(f"{escape_markdown(one.name)}: {one.score}" for one in board.columns),
     ]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for model in board.models:
         rank = board.mean_ranks.get(model)
-        cells = [model, *([format_interval(rank.value, rank.interval, 2)] if rank else [])]
+        cells = [escape_markdown(model), *([format_interval(rank.value, rank.interval, 2)] if rank else [])]
         lines.append(f"| {' | '.join([*cells, *(_score_cell(column, model) for column in board.columns)])} |")
     lines += [
         "",
@@ -203,6 +205,8 @@ def render_set_markdown(board: SetLeaderboard) -> str:
 
 def render_set_csv(board: SetLeaderboard) -> str:
     """Format a leaderboard over several benchmarks as CSV, one row per model and benchmark, unrounded."""
+    from pipeline.scoring.leaderboard.report import escape_spreadsheet_formula
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
@@ -231,6 +235,14 @@ def render_set_csv(board: SetLeaderboard) -> str:
             if (row := column.scores.get(model)) is not None:
                 values = numbers(row[0], *percentile_interval(row[1:]))
                 writer.writerow(
-                    [model, column.name, column.score, *values, column.perfect, column.num_items, *ranks]
+                    [
+                        escape_spreadsheet_formula(model),
+                        escape_spreadsheet_formula(column.name),
+                        column.score,
+                        *values,
+                        column.perfect,
+                        column.num_items,
+                        *ranks,
+                    ]
                 )
     return text.getvalue()

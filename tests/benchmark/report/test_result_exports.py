@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.benchmark.release.hub_evaluation import make_data_uri
 from pipeline.benchmark.report.result_exports import (
     Publisher,
     export_results,
@@ -185,6 +186,33 @@ def test_the_result_for_the_hub_is_the_proportion_of_right_replies(run, release,
     right = sum(target == "yes" for target in rows["target"])
     assert entry["value"] == pytest.approx(right / len(rows), abs=1e-6)
     assert entry["notes"].startswith(f"{len(rows):,} questions, prompt abstain")
+
+
+def test_a_run_of_some_questions_has_no_score_of_all(run, tmp_path):
+    path = run / "predictions.jsonl"
+    rows = path.read_text().splitlines()
+    path.write_text("\n".join(rows[: len(rows) // 2]))
+    with pytest.raises(UserError, match="test questions were not asked.*leave out --hub-name"):
+        export_results([run], tmp_path / "out", LAB)
+    assert not (tmp_path / "out").exists()
+    assert len(export_results([run], tmp_path / "out", Publisher("Lab"))) == 1
+    # Questions that were asked in vain count as wrong.
+    record = json.loads((run / "run.json").read_text())
+    failures = {str(number): "timeout" for number in range(len(rows))}
+    (run / "run.json").write_text(json.dumps(record | {"failures": failures}))
+    assert len(export_results([run], tmp_path / "out", LAB)) == 2
+
+
+def test_a_run_on_a_public_set_is_not_exported(run, tmp_path):
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"public_set": "POPE"}))
+    with pytest.raises(UserError, match="a run on the public set POPE; only runs on releases"):
+        export_results([run], tmp_path / "out", LAB)
+
+
+def test_the_content_of_an_image_states_its_media_type(tmp_path):
+    (tmp_path / "1.jpg").write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert make_data_uri(tmp_path / "1.jpg").startswith("data:image/png;base64,iVBORw0K")
 
 
 def test_without_the_hub_no_result_for_it_is_written(run, tmp_path):
