@@ -58,7 +58,8 @@ def is_over_several_sets(paths: Sequence[Path]) -> bool:
     records = [_read_record(path) for path in paths]
     if not records or not all(records):
         return False
-    fingerprints = {str((record.get("release") or {}).get("sha256")) for record in records}
+    releases = [record.get("release") for record in records]
+    fingerprints = {str(one.get("sha256")) if isinstance(one, dict) else "" for one in releases}
     is_public = [bool(record.get("public_set")) for record in records]
     return all(is_public) or (any(is_public) and len(fingerprints) > 1)
 
@@ -89,7 +90,11 @@ def write_set_leaderboard(
     for path in paths:
         with collect_errors(problems):
             run = read_run(path)
-            runs[run.record["release"]["name"]].append(run)
+            if not isinstance(run.record.get("release_path"), str):
+                raise UserError(
+                    f"{path / RECORD_FILE}: does not say where its release is; expected a file that `rgqa run` wrote"
+                )
+            runs[str(run.record["release"]["name"])].append(run)
             problems += run.predictions.faults
     for name, of_set in runs.items():
         problems += _find_problems(name, of_set)

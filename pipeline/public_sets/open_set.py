@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.core.atomic_files import sha256_file
+from pipeline.core.column_aliases import COLUMN_ALIASES, find_column
 from pipeline.core.errors import Problems, UserError, collect_errors, join_examples
 from pipeline.core.table_reader import format_row_numbers
 from pipeline.public_sets.author_scores import check_details
@@ -131,7 +132,8 @@ def _open_file(path: Path) -> OpenedRows | None:
     if found := _make(rows, [path]):
         return found
     # Questions in the form of VQA, whose annotations are in another file.
-    if {"question_id", "question", "image_id"} <= set(rows.columns):
+    has_labels = find_column((*COLUMN_ALIASES["answerable"], *COLUMN_ALIASES["answer"]), rows.columns)
+    if {"question_id", "question", "image_id"} <= set(rows.columns) and not has_labels:
         annotations = _find_annotations(path.parent)
         if len(annotations) == 1:
             return _make(JoinedRows(path, annotations[0]), [path, annotations[0]])

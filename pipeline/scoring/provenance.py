@@ -71,7 +71,7 @@ def _find_item_faults(item: Mapping[str, Any]) -> Iterator[str]:
         and all(isinstance(edit.get(key, ""), str) for key in ("old", "new"))
         for edit in edits
     ):
-        yield f"edits is {edits!r:.80}, expected a list of objects with kind"
+        yield f"edits is {edits!r:.80}, expected a list of objects with kind, old and new as texts"
 
 
 def find_false_presuppositions(item: Mapping[str, Any]) -> tuple[Fault, ...]:

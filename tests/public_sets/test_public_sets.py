@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from pipeline.benchmark.auditing.labelled_set import load_labelled_set
+from pipeline.benchmark.auditing.labelled_set import load_labelled_set, open_labelled_set
 from pipeline.cli import run, score
 from pipeline.cli.audit import AuditOptions, read_sets
 from pipeline.core.errors import UserError, run_command
@@ -165,6 +165,16 @@ def test_an_audit_reads_a_set_as_the_runner_does(tmp_path):
 
 
 # Images
+
+
+def test_a_table_of_ones_own_with_labels_is_audited_as_such(tmp_path):
+    rows = [
+        {"question_id": i, "question": f"Is it {i}?", "image_id": i, "answerable": bool(i % 2)}
+        for i in range(9)
+    ]
+    path = write_rows(tmp_path / "mine.jsonl", rows)
+    assert find_public_rows(path) is None
+    assert len(open_labelled_set(str(path))) == 9
 
 
 def test_images_are_found_by_path_by_name_by_stem_and_by_number(tmp_path):

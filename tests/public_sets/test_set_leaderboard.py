@@ -131,3 +131,19 @@ def test_runs_that_cannot_be_compared_are_refused(runs):
     questions.write_text(questions.read_text().replace("kite", "lynx"))
     with pytest.raises(UserError, match="its files have changed"):
         write_leaderboard([runs / "yes", runs / "no"], num_bootstrap=100)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"release": [1]}, "does not name its release"),
+        ({"release": {"name": "POPE", "version": "", "sha256": "1"}}, "does not say where its release is"),
+    ],
+)
+def test_a_damaged_record_gives_one_message(tmp_path, record, message):
+    counts = {"replies": 1, "failed": 0, "questions": 1}
+    text = json.dumps({"model": "net", "public_set": "POPE", "counts": counts} | record)
+    (tmp_path / "run.json").write_text(text)
+    (tmp_path / "predictions.jsonl").write_text('{"questionId": "1", "prediction": "yes"}\n')
+    with pytest.raises(UserError, match=message):
+        write_leaderboard([tmp_path], num_bootstrap=100)
