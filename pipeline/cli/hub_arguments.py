@@ -22,7 +22,8 @@ def resolve_hub_arguments(words: Sequence[str]) -> list[str]:
     problems: list[str] = []
     resolved = list(words)
     for i, word in enumerate(words):
-        if word.startswith(PREFIX):
+        # A text, such as the reason of an erratum, may begin like a name, but has spaces.
+        if word.startswith(PREFIX) and len(word.split()) == 1:
             with collect_errors(problems):
                 path = fetch_if_on_hub(word)
                 if (path / CHECKSUMS_FILE).is_file():

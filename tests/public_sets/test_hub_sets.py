@@ -152,3 +152,8 @@ def test_an_unreachable_hub_is_reported_and_the_cache_is_used(hub, tmp_path, mon
     assert fetch_if_on_hub("hub:me/set@v1") == kept
     with pytest.raises(UserError, match="the Hub is unreachable, and the data set is not in the local cache"):
         fetch_if_on_hub("hub:me/other@v1")
+
+
+def test_a_text_that_begins_like_a_name_is_no_name():
+    words = ["errata", "add", "1", "hub: the label is wrong"]
+    assert resolve_hub_arguments(words) == words
