@@ -19,6 +19,23 @@ from pipeline.public_sets.row_sources import RowSource
 
 # Question type of the questions of TDIUC that ask for an object that the image does not show.
 ABSURD_TYPE = "absurd"
+# All types of TDIUC's questions. Other sets in the form of VQA, such as OK-VQA, have the same columns and other types.
+TDIUC_TYPES = frozenset(
+    (
+        ABSURD_TYPE,
+        "activity_recognition",
+        "attribute",
+        "color",
+        "counting",
+        "object_presence",
+        "object_recognition",
+        "positional_reasoning",
+        "scene_recognition",
+        "sentiment_understanding",
+        "sport_recognition",
+        "utility_affordance",
+    )
+)
 # Tag of a question of CP-Bench with a counterfactual presupposition. The others ("tpq") have a true one.
 COUNTERFACTUAL_TAG = "cpq"
 
@@ -91,11 +108,14 @@ def read_vqa_v2(source: RowSource, files: Sequence[str]) -> list[SetItem]:
 
 
 def read_tdiuc(source: RowSource, files: Sequence[str]) -> list[SetItem]:
-    """Read TDIUC, whose questions of type "absurd" have no answer. The group is the type of the question."""
+    """Read TDIUC, whose questions of type "absurd" have no answer. The group is the type of the question.
+
+    Of a question of an unknown type it is not known whether it has an answer.
+    """
     return [
         item._replace(
             group=(kind := item.details.get("question_type", "")),
-            is_answerable=kind != ABSURD_TYPE if kind else None,
+            is_answerable=kind != ABSURD_TYPE if kind in TDIUC_TYPES else None,
             answers=item.answers[:1],
         )
         for item in _read_vqa(source, ("question_type",))

@@ -515,7 +515,18 @@ def break_tdiuc(folder):
     return path
 
 
+def make_ok_vqa(folder):
+    """A set with the columns of TDIUC and types of its own."""
+    path = made.make_tdiuc(folder)
+    change_json(
+        path / "Annotations" / "mscoco_val2014_annotations.json",
+        lambda value: [row.update(question_type="one") for row in value["annotations"]],
+    )
+    return path
+
+
 FAULTS = {
+    "OK-VQA": (make_ok_vqa, ["rows 1, 2, 3, 4, 5 and 3 more: it is missing or unknown whether"]),
     "TUBench, options": (break_tubench_options, ["the answer is not the letter of an option"]),
     "TUBench, types": (break_tubench_types, ["not as TUBench stores a question (AttributeError"]),
     # Found before the first question is asked: neither the prompt nor the scores know this type.
