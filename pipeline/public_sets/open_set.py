@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,8 @@ from pipeline.public_sets.row_sources import ConcatenatedRows, JoinedRows, RowSo
 TABLE_SUFFIXES = (".json", ".jsonl", ".tsv", ".csv", ".parquet")
 # How deep in a folder files of a set are looked for.
 MAX_FOLDER_DEPTH = 2
+# A word in the name of a file, such as val in v2_mscoco_val2014_questions.json.
+SPLIT_NAME = re.compile(r"(?<![a-z])(train|valid|validation|val|dev|testdev|test)(?![a-z])")
 # AMBER's queries of the discriminative part, and the file with their answers.
 AMBER_QUERIES, AMBER_ANNOTATIONS = "query_discriminative", "annotations.json"
 
@@ -82,7 +85,7 @@ def find_public_rows(path: Path) -> OpenedRows | None:
         The rows; None if there is no file or folder, if the folder is a release, or if no known set has such files.
 
     Raises:
-        UserError: A file cannot be read, or the files of several sets are in one folder.
+        UserError: A file cannot be read, or the files of several sets or splits are in one folder.
     """
     if path.is_file():
         return _open_file(path)
@@ -226,6 +229,13 @@ def _open_tables(folder: Path) -> OpenedRows | None:
         raise UserError(f"{folder}: files of several sets: {several}. Name the file or folder of one set")
     if len(found) == 1:
         return found[0]
+    names = [path.stem.lower() for one in found for path in one.paths]
+    splits = Counter(match[1] for match in map(SPLIT_NAME.search, names) if match)
+    if len(splits) > 1:
+        several = ", ".join(f"{name} ({count})" for name, count in splits.items())
+        raise UserError(
+            f"{folder}: files of several splits: {several}. Name the file, or a folder with the files, of one split"
+        )
     return OpenedRows(
         found[0].known,
         ConcatenatedRows([one.rows for one in found], str(folder)),

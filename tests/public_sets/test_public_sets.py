@@ -525,7 +525,17 @@ def make_ok_vqa(folder):
     return path
 
 
+def make_two_splits(folder):
+    path = made.make_vizwiz(folder)
+    file = path if path.is_file() else next(path.glob("*.json"))
+    for name in ("train.json", "val.json"):
+        if not (file.parent / name).exists():
+            shutil.copy(file, file.parent / name)
+    return file.parent
+
+
 FAULTS = {
+    "two splits": (make_two_splits, ["files of several splits: train (1), val (1). Name the file"]),
     "OK-VQA": (make_ok_vqa, ["rows 1, 2, 3, 4, 5 and 3 more: it is missing or unknown whether"]),
     "TUBench, options": (break_tubench_options, ["the answer is not the letter of an option"]),
     "TUBench, types": (break_tubench_types, ["not as TUBench stores a question (AttributeError"]),
