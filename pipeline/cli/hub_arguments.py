@@ -22,13 +22,15 @@ def resolve_hub_arguments(words: Sequence[str]) -> list[str]:
     problems: list[str] = []
     resolved = list(words)
     for i, word in enumerate(words):
+        # "--release=hub:OWNER/NAME"
+        option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
         # A text, such as the reason of an erratum, may begin like a name, but has spaces.
-        if word.startswith(PREFIX) and len(word.split()) == 1:
+        if value.startswith(PREFIX) and len(value.split()) == 1:
             with collect_errors(problems):
-                path = fetch_if_on_hub(word)
+                path = fetch_if_on_hub(value)
                 if (path / CHECKSUMS_FILE).is_file():
                     check_checksums(path)
-                resolved[i] = str(path)
+                resolved[i] = f"{option}{equals}{path}"
     if problems:
         raise UserError(problems)
     return resolved

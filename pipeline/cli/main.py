@@ -74,7 +74,7 @@ def main() -> None:
     """Run the command `rgqa`. Each command takes `hub:OWNER/NAME@REVISION:PATH` where it takes a release or a public set."""
     require_docstrings()
     try:
-        if any(word.startswith("hub:") for word in sys.argv[1:]):
+        if any("hub:" in word for word in sys.argv[1:]):
             from pipeline.cli.hub_arguments import resolve_hub_arguments
 
             run_command(lambda: sys.argv.__setitem__(slice(1, None), resolve_hub_arguments(sys.argv[1:])))

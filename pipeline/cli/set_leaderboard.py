@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.cli.public_sets import SETS_SCORED_AS_RELEASES
 from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError, collect_errors, format_count
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import report_written, track
 from pipeline.public_sets.author_scores import PERFECT_SCORES
 from pipeline.public_sets.open_set import PublicSet, read_public_set
+from pipeline.public_sets.set_runs import AUTHORS_PROMPT
 from pipeline.public_sets.set_scores import (
     ParsedPredictions,
     compute_author_scores,
@@ -115,9 +117,10 @@ def write_set_leaderboard(
 
 
 def _row_name(run: RunResult) -> str:
-    """Return the name of a run's row: the model, with the prompt if it is not that of the set's authors."""
-    is_usual = run.prompt in ("authors", "abstain")
-    return run.model_name if is_usual else f"{run.model_name} ({run.prompt})"
+    """Return the name of a run's row: the model, with the prompt if it is not the default of the set."""
+    is_asked_as_release = run.record.get("public_set") in (None, "", *SETS_SCORED_AS_RELEASES)
+    usual = "abstain" if is_asked_as_release else AUTHORS_PROMPT
+    return run.model_name if run.prompt == usual else f"{run.model_name} ({run.prompt})"
 
 
 def _find_problems(name: str, runs: Sequence[RunResult]) -> list[str]:
@@ -150,6 +153,9 @@ def _score_column(name: str, runs: Sequence[RunResult], num_samples: int, seed: 
             raise UserError(
                 f"{public_set.path}: its files have changed since {runs[0].path}; run the models again"
             )
+        if public_set.name in SETS_SCORED_AS_RELEASES:
+            benchmark = select_groups(make_benchmark(public_set), record.get("subsets", ()))
+            return _score_release(name, benchmark, runs, num_samples, seed)
         return _score_public_set(public_set, runs, num_samples, seed)
     release = Path(record["release_path"])
     if fingerprint_release(release) != record["release"]["sha256"]:

@@ -144,10 +144,13 @@ class DatasetFolders:
             stage: Name of the stage.
             summary: What the stage made, for the printed line.
             files: File name -> records (`.jsonl`), any value (`.json`) or a text. The files are written in
-                this order.
+                this order. A file of an earlier call whose content is None is deleted.
         """
         writers = {".jsonl": write_jsonl, ".json": write_json}
         for name, content in files.items():
             path = self.stage_dir(stage) / name
+            if content is None:
+                path.unlink(missing_ok=True)
+                continue
             writers.get(path.suffix, write_text)(path, content)
         report_written(stage, summary, self.stage_dir(stage))

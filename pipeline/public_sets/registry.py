@@ -69,6 +69,7 @@ class KnownSet(NamedTuple):
         label: The label whose predictability from the text alone `rgqa audit` measures.
         label_names: Names of the labels False and True.
         label_columns: The columns that may contain the label. A file has one of these columns.
+        other_columns: Columns that no file in this layout has, so that a file with one of them is in another layout.
         file_pattern: Regular expression that the path of the file must contain, in lower case; "" for none.
         files: How the files are named, for the documentation; "" for a layout that only this project writes.
         expand: Turns the rows of the files into one row per question; None if they are that already.
@@ -89,6 +90,7 @@ class KnownSet(NamedTuple):
     label: ItemLabel = label_unanswerable
     label_names: tuple[str, str] = ("answerable", "unanswerable")
     label_columns: Sequence[str] = (*COLUMN_ALIASES["answerable"], *COLUMN_ALIASES["answer"])
+    other_columns: frozenset[str] = frozenset()
     file_pattern: str = ""
     files: str = ""
     expand: Callable[[RowSource], RowSource] | None = None
@@ -112,7 +114,11 @@ class KnownSet(NamedTuple):
 
     def matches(self, columns: Sequence[str], file: str) -> bool:
         """Return whether a file with these columns and this path is in this layout."""
-        return self.columns <= set(columns) and bool(re.search(self.file_pattern, file.lower()))
+        return (
+            self.columns <= set(columns)
+            and self.other_columns.isdisjoint(columns)
+            and bool(re.search(self.file_pattern, file.lower()))
+        )
 
 
 def _columns(names: str) -> frozenset[str]:
@@ -238,6 +244,7 @@ KNOWN_SETS: tuple[KnownSet, ...] = (
         _columns("question image_id question_type answers"),
         read_tdiuc,
         "Cadene/block.bootstrap.pytorch 257c255, block/datasets/tdiuc.py (the files are at kushalkafle.com)",
+        other_columns=frozenset({"answer"}),
         label_columns=("question_type",),
         files="a folder with one file `*questions*.json` and one `*annotations*.json`, and COCO's images",
     ),

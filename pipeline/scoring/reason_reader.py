@@ -90,6 +90,10 @@ class ReadReason(NamedTuple):
     names_instead: bool = False
 
 
+# Number of words of an answer that are read. The longest reply with a reason in research/studies/replies has far fewer.
+MAX_WORDS = 300
+
+
 class _Clause(NamedTuple):
     """A clause of a reply: its words, their lemmas, and the index of its sentence."""
 
@@ -103,9 +107,15 @@ class _Clause(NamedTuple):
         return " " + " ".join(self.words)
 
 
+def _get_beginning(answer: str) -> str:
+    """Return the first `MAX_WORDS` words of an answer."""
+    found = re.match(rf"(?:\s*\S+){{0,{MAX_WORDS}}}", answer)
+    return found[0] if found else ""
+
+
 def split_clauses(reply: str) -> list[_Clause]:
-    """Split the final answer of a reply into clauses of lower-case words."""
-    text = re.sub(r"\s*\n\s*", ". ", extract_final_answer(reply).text.strip())
+    """Split the beginning of a reply's final answer into clauses of lower-case words."""
+    text = re.sub(r"\s*\n\s*", ". ", _get_beginning(extract_final_answer(reply).text.strip()))
     text = MARKUP.sub(" ", to_plain_text(text).lower().replace("-existent", "existent"))
     for pattern, replacement in APOSTROPHE_WORDS:
         text = pattern.sub(replacement, text)
@@ -584,7 +594,8 @@ def read_reason(question: str, reply: str, abstains: bool, faults: Sequence[Faul
 
     Args:
         question: The question.
-        reply: The reply. Only its final answer counts (`reasoning_parser.extract_final_answer`).
+        reply: The reply. Only the first `MAX_WORDS` words of its final answer count (`reasoning_parser.extract_final_answer`), because
+            the time grows with the square of their number, and a model that repeats itself may write thousands.
         abstains: Whether the reply abstains (`abstention.classify_abstention`).
         faults: What the question presupposes wrongly; naming one of them is enough. Empty for an
             answerable question.
@@ -596,7 +607,7 @@ def read_reason(question: str, reply: str, abstains: bool, faults: Sequence[Faul
     ReadReason(claims_fault=False, names_fault=False, names_instead=False)
     """
     clauses = split_clauses(reply)
-    quoted = " ".join(QUOTATION.findall(extract_final_answer(reply).text.lower()))
+    quoted = " ".join(QUOTATION.findall(_get_beginning(extract_final_answer(reply).text.lower())))
     read = _Reply(clauses, [_find_negators(clause) for clause in clauses], quoted)
     words = find_question_words(question)
     instead = [_names_instead(read, fault, words) for fault in faults]

@@ -246,12 +246,12 @@ def main() -> None:
         {
             "verified.jsonl": collected.verified,
             "excluded_answers.jsonl": collected.excluded_answers,
-            **({"drafted.jsonl": collected.drafted} if collected.drafted else {}),
+            "drafted.jsonl": collected.drafted or None,
             "aq_checks.jsonl": collected.aq_checks,
             "posteriors.jsonl": collected.posteriors,
             "quality.json": collected.quality,
             "quality.html": render_page(collected.quality, images),
-            **({"posteriors_by_people.jsonl": by_people} if collected.panel else {}),
+            "posteriors_by_people.jsonl": by_people if collected.panel else None,
             "collect.json": make_report(collected)
             | {"exports": exported, "study_sizes": summarize_study_sizes(annotate, sizes)},
         },

@@ -69,6 +69,8 @@ def test_write_stage_outputs_chooses_the_format_by_suffix_and_prints_one_line(tm
     assert (home / "s.jsonl").read_text() == '{"question_id":"01","score":0.5}\n'
     assert (read_json(home / "r.json"), (home / "r.md").read_text()) == ({"n": 1}, "One.\n")
     assert capsys.readouterr().out == "rank: 1 score -> data/birds/interim/rank\n"
+    DatasetFolders("birds").write_stage_outputs("rank", "1 score", {"s.jsonl": None, "t.json": None})
+    assert [path.name for path in sorted(home.iterdir())] == ["r.json", "r.md"]
 
 
 @pytest.mark.parametrize(

@@ -157,3 +157,11 @@ def test_an_unreachable_hub_is_reported_and_the_cache_is_used(hub, tmp_path, mon
 def test_a_text_that_begins_like_a_name_is_no_name():
     words = ["errata", "add", "1", "hub: the label is wrong"]
     assert resolve_hub_arguments(words) == words
+
+
+def test_a_name_may_follow_an_option(hub):
+    hub.files["README.md"] = b"x"
+    plain, resolved, text = resolve_hub_arguments(
+        ["hub:me/set@v1", "--release=hub:me/set@v1", "hub: is wrong"]
+    )
+    assert (resolved, text) == (f"--release={plain}", "hub: is wrong")

@@ -20,7 +20,7 @@ from pipeline.public_sets.author_prompts import parse_replies
 from pipeline.public_sets.cells import decode_image
 from pipeline.public_sets.items import SetItem
 from pipeline.public_sets.open_set import find_public_rows, read_public_set
-from pipeline.public_sets.registry import KNOWN_SETS
+from pipeline.public_sets.registry import KNOWN_SETS, detect_set
 from pipeline.public_sets.row_sources import open_rows
 from pipeline.public_sets.set_images import find_files
 from pipeline.public_sets.set_scores import (
@@ -688,3 +688,11 @@ def test_an_audit_takes_every_set(public, monkeypatch):
     # Two of four questions of VQA v2 are answered with a number or a word, and half of NaturalBench's with a letter.
     assert left_out == {"VQA v2": 4, "NaturalBench": 4}.get(set_name, 0)
     assert rows.format.partition(" (")[0] == set_name
+
+
+def test_an_own_table_with_types_of_questions_is_not_tdiuc():
+    columns = ["question", "image_id", "question_type", "answers"]
+    found = detect_set(columns, "a.csv")
+    assert found is not None and found.name == "TDIUC"
+    other = detect_set([*columns, "answer"], "a.csv")
+    assert other is None or other.name != "TDIUC"

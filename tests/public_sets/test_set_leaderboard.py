@@ -147,3 +147,30 @@ def test_a_damaged_record_gives_one_message(tmp_path, record, message):
     (tmp_path / "predictions.jsonl").write_text('{"questionId": "1", "prediction": "yes"}\n')
     with pytest.raises(UserError, match=message):
         write_leaderboard([tmp_path], num_bootstrap=100)
+
+
+def test_rgqas_own_files_are_scored_as_by_the_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = made.make_rgqa(tmp_path / "rgqa")
+    line = [str(path), "--no-image", "--model"]
+    with serving(RecordingServer(ANSWERS["mixed"])) as server:
+        run.main([*line, "m", "--server", server.url, "--out", "runs/m"])
+        run.main([*line, "m", "--server", server.url, "--out", "runs/short", "--prompt", "short-answer"])
+    capsys.readouterr()
+    write_leaderboard([Path("runs/m"), Path("runs/short")], out=Path("board"), num_bootstrap=100)
+    rows = [*csv.DictReader(Path("board/leaderboard.csv").read_text().splitlines())]
+    assert {row["model"] for row in rows} == {"m, no image", "m, no image (short-answer)"}
+    (row,) = [row for row in rows if row["model"] == "m, no image"]
+    report = json.loads(Path("runs/m/scores.json").read_text())["models"][0]
+    (groups,) = report["subsets"].values()
+    assert float(row["value"]) == pytest.approx(groups["realistic"]["auaf"], abs=1e-12)
+
+
+def test_a_prompt_that_is_not_the_authors_is_named(runs, capsys):
+    with serving(RecordingServer(ANSWERS["yes"])) as server:
+        line = ["pope", "--images", "pope/images", "--model", "other", "--server", server.url]
+        run.main([*line, "--prompt", "abstain", "--out", "runs/other/pope"])
+    capsys.readouterr()
+    write_leaderboard([runs / "yes/pope", runs / "other/pope"], num_bootstrap=100)
+    text = capsys.readouterr().out
+    assert "| yes |" in text and "| other (abstain) |" in text

@@ -291,3 +291,13 @@ def test_edits_of_another_type_are_a_fault_of_the_release(release):
     (folder / "provenance.jsonl").write_text(json.dumps(row))
     with pytest.raises(UserError, match="edits is"):
         read_benchmark(folder)
+
+
+def test_only_the_beginning_of_a_very_long_reply_is_read():
+    """A model that repeats itself would take minutes otherwise."""
+    fault = [Fault("object", "dog", "cat")]
+    reply = "There is no dog. " + "I see a street with a car and a tree, and no bird. " * 3000
+    found = read_reason("What color is the dog?", reply, True, fault)
+    assert found.names_fault and found.claims_fault and not found.names_instead
+    late = read_reason("What color is the dog?", "It is a street. " * 3000 + "There is no dog.", True, fault)
+    assert not late.names_fault
