@@ -76,8 +76,9 @@ def run_model(options: RunOptions, subject: RunSubject | None = None) -> RunOutc
     Raises:
         UserError: The run cannot start. All faults are listed.
     """
-    options = options.with_defaults
+    # The settings are checked before the defaults are filled in, which the user did not give.
     subject = subject or RunSubject(*resolve_settings(options), _choose_questions)
+    options = options.with_defaults
     settings, benchmark = subject.settings, subject.benchmark
     write_inspect_log = _import_log_writer() if options.inspect_log else None
     needs_several = get_confidence_method(options.confidence).needs_several_replies
